@@ -64,7 +64,7 @@ def complaint(version, complete):
 
 
 def find_python(chosen):
-    """`(path, version)` of `chosen` if given, else of the Python running this or the first good one on PATH."""
+    """`(path, version)` of `chosen` if given, else of this Python or the first good one on PATH."""
     names = [chosen] if chosen else [sys.executable, *CANDIDATES]
     seen = []
     for path in dict.fromkeys(filter(None, (shutil.which(name) for name in names))):
@@ -95,7 +95,7 @@ def fingerprint():
 
 
 def read_stamp():
-    """What the last complete set-up wrote; an empty dict if there was none, or its interpreter no longer runs."""
+    """What the last complete set-up wrote; empty if there was none or its interpreter no longer runs."""
     try:
         stamp = json.loads(STAMP.read_text(encoding="utf-8"))
     except (OSError, ValueError):
