@@ -1,0 +1,1 @@
+"""Pictures: one module per kind, each function returning a matplotlib figure."""
