@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import symtable
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,6 +59,7 @@ def build(source: Path, url: str) -> tuple[str, str]:
     """
     title, *rest = _read(source)
     _name_cells(source.name, [title, *rest])
+    _no_rebinding(source.name, [title, *rest])
     heading, _, body = title.text.partition("\n")
     title.text = f"{heading}\n\n[Open in Colab]({colab(url, source.stem)})\n{body}".rstrip()
     solved = [title, Cell("code", SETUP.replace("URL", url), "setup"), *rest]
@@ -103,6 +105,34 @@ def _name_cells(file: str, cells: Sequence[Cell]) -> None:
             exercise = None
     if exercise:
         raise BuildError(f"{file}: the last exercise has no check cell")
+
+
+def _no_rebinding(file: str, cells: Sequence[Cell]) -> None:
+    """Raise BuildError where the name of an exercise, or of a check's result, is bound again in another cell.
+
+    After `double = result.yours_or_reference()` a second run of the check would judge the reference; with one
+    name for two results, a cell run again would take the wrong one.
+    """
+    owners: dict[str, str] = {}
+    for cell in cells:
+        if cell.nbgrader:
+            owned = [cell.id] if cell.nbgrader["solution"] else _bound(cell)
+            owners |= {name: owners.get(name, cell.id) for name in owned}
+    for number, cell in enumerate(cells, start=1):
+        taken = [name for name in _bound(cell) if owners.get(name, cell.id) != cell.id]
+        if taken:
+            raise BuildError(
+                f"{file}, cell {number}: {taken[0]} belongs to cell {owners[taken[0]]}; take a new name"
+            )
+
+
+def _bound(cell: Cell) -> list[str]:
+    """The names that a code cell binds for the whole notebook."""
+    if cell.kind != "code":
+        return []
+    python = re.sub(r"^([ \t]*)[%!].*$", r"\1pass", cell.text, flags=re.MULTILINE)  # IPython's own lines
+    symbols = symtable.symtable(python, cell.id, "exec").get_symbols()
+    return [symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()]
 
 
 def _mark(exercise: Cell, name: str, check: Cell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from html import escape
 from typing import Any
@@ -37,6 +38,16 @@ def progress() -> None:
     )
     where = f"<p>Kept in {escape(str(store.path()))}</p>"
     show_html(f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>{where}", text)
+
+
+def add_arguments(_: argparse.ArgumentParser) -> None:
+    """`minillm progress` takes no arguments."""
+
+
+def run(_: argparse.Namespace) -> int:
+    """`minillm progress`: the same overview in a terminal."""
+    progress()
+    return 0
 
 
 def _row(lab: str, kept: store.Progress) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import ctypes
 import io
 import itertools
@@ -13,6 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from minillm.lab.describe import is_torch
 
 _MOST_ITEMS = 100_000  # taken from a generator that never ends
 _PACKAGE = str(Path(__file__).resolve().parents[1])
@@ -65,12 +68,19 @@ def attempt(function: Callable[[], Any], seconds: float) -> Outcome:
 
 def _outcome(function: Callable[[], Any]) -> Outcome:
     try:
-        value = function()
-        if isinstance(value, Iterator):
-            value = list(itertools.islice(value, _MOST_ITEMS))
-        return Outcome(value=value)
+        return Outcome(value=_kept(function()))
     except BaseException as error:  # SystemExit too: exit() in a learner's function must not end the kernel
         return Outcome(error=error, where=_line_of(error))
+
+
+def _kept(value: Any) -> Any:
+    """The value as it is now: a generator read out, a copy of what later calls might still change."""
+    if isinstance(value, Iterator):
+        value = list(itertools.islice(value, _MOST_ITEMS))
+    try:
+        return value.detach().clone() if is_torch(value) else copy.deepcopy(value)
+    except Exception:  # an open file, a tensor inside a graph: kept as it is
+        return value
 
 
 def _stop(worker: threading.Thread) -> None:
