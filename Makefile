@@ -3,8 +3,10 @@
 
 BOOT := $(or $(PYTHON),$(shell command -v python3 || command -v python))
 VENV := .venv/bin/python
+LAB ?= labs/00_start_here.ipynb
 LAB_FLAGS ?=
-# Two workers with one thread each: two torch processes that both use every core slow each other tenfold.
+# Two workers, each with one thread (tests/conftest.py): two torch processes that both use every core slow each
+# other tenfold. A file's tests stay in one worker.
 TEST_FLAGS ?= -n 2 --dist loadfile
 
 .DEFAULT_GOAL := help
@@ -17,18 +19,32 @@ setup: ## Create or refresh .venv (PYTHON=... picks the Python, 3.10 to 3.13)
 	@if [ -z "$(BOOT)" ]; then echo "setup: no python3 found: install Python 3.10 to 3.13" >&2; exit 1; fi
 	@"$(BOOT)" tools/setup_env.py $(if $(PYTHON),--python "$(PYTHON)")
 
-lab: setup ## Open the labs in JupyterLab (LAB_FLAGS=--no-browser for a machine without one)
-	$(VENV) -m jupyterlab --ip=127.0.0.1 $(LAB_FLAGS) labs/00_start_here.ipynb
+lab: setup ## Open the labs in JupyterLab (LAB=... another notebook, LAB_FLAGS=--no-browser)
+	$(VENV) -m jupyterlab --ip=127.0.0.1 $(LAB_FLAGS) "$(LAB)"
 
-my: setup ## Copy the labs to my/, your own folder; files already there stay as they are
+my: setup ## Copy the labs to my/, the folder to work in; files already there stay as they are
 	@$(VENV) tools/copy_labs.py
 
 test: setup lint ## Run every test, notebooks included
-	OMP_NUM_THREADS=1 $(VENV) -m pytest $(TEST_FLAGS)
+	$(VENV) -m pytest $(TEST_FLAGS)
 
 lint: setup ## Check style and format
 	$(VENV) -m ruff check .
 	$(VENV) -m ruff format --check .
 
+notebooks: setup ## Write the notebooks in solutions/ and labs/ from their sources, solutions/*.py
+	$(VENV) -m minillm.lab.build
+
+html: setup ## Run the solved notebooks and write them as pages to build/html
+	$(VENV) -m minillm.lab.build --html
+
+models: setup ## Train the shipped models anew (hours on two cores)
+	$(VENV) data/story_world/train.py tokenizer
+	$(VENV) data/story_world/train.py tiny
+	$(VENV) data/story_world/train.py tiny-draft
+
+bench: setup ## Run every benchmark, one after the other
+	@set -e; for file in benchmarks/*.py; do echo "$$file"; $(VENV) "$$file"; done
+
 clean: ## Remove .venv and what builds and tests left
-	rm -rf .venv build dist html .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis
