@@ -55,8 +55,8 @@ def compare(got: Any, expected: Any, tolerance: Tolerance, at: str = "") -> Diff
     if isinstance(expected, (list, tuple)):
         return _compare_sequences(got, expected, tolerance, at)
     if isinstance(expected, bool) or not isinstance(expected, Real):
-        same_type = isinstance(got, type(expected)) or isinstance(expected, type(got))
-        if not same_type:
+        related = isinstance(got, type(expected)) or isinstance(expected, type(got))
+        if not related or isinstance(got, bool) != isinstance(expected, bool):  # True is an int to Python
             return _wrong_type(got, expected, at)
         return None if got == expected else _wrong_value(got, expected, at)
     if isinstance(got, bool) or not isinstance(got, Real):
