@@ -22,7 +22,11 @@ class Command(NamedTuple):
     summary: str
 
 
-COMMANDS: dict[str, Command] = {}
+COMMANDS: dict[str, Command] = {
+    "calibrate": Command(
+        "minillm.calibrate", "measure this machine: bandwidth, products, a step's fixed cost"
+    ),
+}
 
 
 def _parser(chosen: str | None) -> argparse.ArgumentParser:
