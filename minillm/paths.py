@@ -42,6 +42,17 @@ def home() -> Path:
     return folder
 
 
+def cache_dir() -> Path:
+    """Where converted models are kept, created if need be: what can be made again, so it may be deleted.
+
+    `MINILLM_CACHE` if set, so that several homes can share it; else `models` in `home()`.
+    """
+    chosen = os.environ.get("MINILLM_CACHE")
+    folder = Path(chosen).expanduser() if chosen else home() / "models"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def repository_url() -> str:
     """The repository's address, from its one place: `[project.urls] Repository` in pyproject.toml.
 

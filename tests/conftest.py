@@ -13,10 +13,14 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep progress and calibration out of the person's own folder; workers share the first's."""
+    """Keep out of the person's own folder; workers and notebooks share one, and the models converted in it.
+
+    The models are converted anew in each run: an old copy would hide a conversion that no longer works.
+    """
     if "PYTEST_XDIST_WORKER" not in os.environ:
         home = tempfile.mkdtemp(prefix="minillm-tests-")
         os.environ["MINILLM_HOME"] = home
+        os.environ["MINILLM_CACHE"] = str(Path(home) / "models")
         config.add_cleanup(lambda: shutil.rmtree(home, ignore_errors=True))
 
 

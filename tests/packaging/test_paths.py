@@ -75,6 +75,16 @@ def test_home_without_the_variable_is_the_platforms(tmp_path: Path, monkeypatch:
     assert paths.home() == tmp_path / "platform"
 
 
+def test_converted_models_may_be_shared_by_several_homes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINILLM_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MINILLM_CACHE", str(tmp_path / "cache"))
+    assert paths.cache_dir() == tmp_path / "cache" and paths.cache_dir().is_dir()
+    monkeypatch.delenv("MINILLM_CACHE")
+    assert paths.cache_dir() == tmp_path / "home" / "models"
+
+
 def test_missing_data_says_where_it_was_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "_PACKAGE", tmp_path / "minillm")
     with pytest.raises(FileNotFoundError, match="Reinstall minillm"):
