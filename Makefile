@@ -22,7 +22,7 @@ setup: ## Create or refresh .venv (PYTHON=... picks the Python, 3.10 to 3.13)
 	echo "setup: no python3 found: install Python 3.10 to 3.13" >&2; exit 1
 
 lab: setup ## Open the labs in JupyterLab (LAB=... another notebook, LAB_FLAGS=--no-browser)
-	$(VENV) -m jupyterlab --ip=127.0.0.1 $(LAB_FLAGS) "$(LAB)"
+	$(VENV) -m jupyterlab --ip=127.0.0.1 --LabApp.default_url="/lab/tree/$(LAB)" $(LAB_FLAGS)
 
 my: setup ## Copy the labs to my/, the folder to work in; files already there stay as they are
 	@$(VENV) tools/copy_labs.py

