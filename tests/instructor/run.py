@@ -3,8 +3,8 @@
     python tests/instructor/run.py [LAB ...]     LAB is a number; all labs if none is given
 
 Run it with the Python that has minillm. nbgrader gets a virtual environment of its own in build/instructor,
-since it adds panels to everyone's JupyterLab. Three learners hand in each lab: the released notebook, the one in
-labs/, both untouched, and the solved one. The first two must score 0, the third full marks.
+since it adds panels to everyone's JupyterLab. Three learners hand in each lab: the released notebook, the one
+in labs/, both untouched, and the solved one. The first two must score 0, the third full marks.
 """
 
 from __future__ import annotations
