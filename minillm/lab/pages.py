@@ -17,8 +17,8 @@ _TIMEOUT_S = 600
 def write_pages(root: Path) -> int:
     """Execute root/solutions/*.ipynb into root/build/html, with an index. Returns 1 if any could not be run.
 
-    Checks that pass here are not a learner's own, so the progress file is left alone. The machine's calibration and
-    the models converted before are used.
+    Checks that pass here are no learner's own, so the progress file is left alone. The machine's calibration
+    and the models converted before are used.
     """
     folder = root / "build" / "html"
     folder.mkdir(parents=True, exist_ok=True)
