@@ -39,7 +39,7 @@ def read_bandwidth(device: torch.device, size: int = 2**28) -> Measured:
     matrix = data.view(-1, 4096)
     vector = torch.rand(matrix.shape[1], device=device)
     ways: tuple[Callable[[], Tensor], ...] = (lambda: data.sum(), lambda: torch.mv(matrix, vector))
-    return max(_rate(size, _times(way, device, budget=0.7)) for way in ways)
+    return max(_rate(size, _times(way, device, budget=0.5)) for way in ways)
 
 
 def matmul_rates(device: torch.device) -> dict[str, Measured]:
@@ -66,7 +66,7 @@ def step_overhead(device: torch.device) -> tuple[Measured, Measured]:
     few, many = 1, 9
     steps = {layers: _tiny_step(device, layers) for layers in (few, many)}
     times: dict[int, list[float]] = {few: [], many: []}
-    stop = time.perf_counter() + 1.2
+    stop = time.perf_counter() + 0.8
     with torch.inference_mode():
         while len(times[few]) < 20 or time.perf_counter() < stop:
             for layers, step in steps.items():
@@ -108,7 +108,7 @@ def _matmul_rate(device: torch.device, dtype: torch.dtype) -> Measured:
         b = torch.rand(side, side, device=device).to(dtype)
         once = _time(lambda a=a, b=b: a @ b, device)
         if side >= largest or once > 0.03:
-            times = _times(lambda a=a, b=b: a @ b, device, budget=0.4)
+            times = _times(lambda a=a, b=b: a @ b, device, budget=0.3)
             return _rate(2 * side**3, times)
         side *= 2
 
