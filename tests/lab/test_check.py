@@ -6,6 +6,7 @@ import io
 import math
 import random
 import sys
+import threading
 import time
 
 import pytest
@@ -273,6 +274,13 @@ def test_a_loop_that_never_ends_is_stopped(endless):
     assert result.state == "raised an error" and "never ends" in result.cases[0].note
 
 
+def test_a_stopped_loop_does_not_go_on_behind_the_notebook():
+    register(Exercise("91.loop", reference=total, cases=SUM.cases, seconds=0.1))
+    before = set(threading.enumerate())
+    check("91.loop", loop)
+    assert set(threading.enumerate()) <= before
+
+
 def test_endless_generator_is_cut_off():
     import itertools
 
@@ -282,12 +290,11 @@ def test_endless_generator_is_cut_off():
 
 
 def test_exit_in_a_learners_function_does_not_end_the_kernel():
-    assert check("91.total", lambda values, scale=1: sys.exit(3)).state == "raised an error"
+    result = check("91.total", lambda values, scale=1: sys.exit(3))
+    assert result.state == "raised an error" and result.cases[0].note.startswith("SystemExit: '3'")
 
 
 def test_interrupt_of_the_person_at_the_keyboard_passes_through(monkeypatch):
-    import threading
-
     def interrupted(self, timeout=None):
         raise KeyboardInterrupt
 
