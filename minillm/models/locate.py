@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from minillm.errors import ModelNotFound
-from minillm.paths import data_dir, home
+from minillm.paths import cache_dir, data_dir
 
 SMOLLM2 = "smollm2-135m"
 SMOLLM2_HUB_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
@@ -32,7 +32,7 @@ def smollm2_gguf() -> Path | None:
 
 def converted_folder(gguf: Path) -> Path:
     """Where the safetensors copy of a GGUF file is kept, named after the file and its size."""
-    return home() / "models" / f"{gguf.stem}-{gguf.stat().st_size}"
+    return cache_dir() / f"{gguf.stem}-{gguf.stat().st_size}"
 
 
 def available(name_or_path: str | Path) -> bool:
