@@ -1,5 +1,6 @@
 # %% [markdown]
 # # 00 Start here
+#
 # **The question.** You are given a model's size and a GPU's data sheet. How many tokens per second can one
 # user get?
 #
