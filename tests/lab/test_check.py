@@ -212,6 +212,9 @@ def test_yours_or_reference(capsys):
     said = capsys.readouterr().out
     assert said.count("\n") == 1 and "91.total: not attempted" in said and "reference" in said
     assert check("91.total", lambda values, scale=1: 0).yours_or_reference() is total
+    assert (
+        check("91.total", lambda values, scale=1: sum(values)).yours_or_reference() is total
+    )  # partly right
 
 
 def test_a_second_check_judges_the_second_function():
@@ -308,7 +311,8 @@ def test_a_case_whose_reference_fails_never_passes():
         raise ValueError
 
     exercise = Exercise("91.broken", reference=broken, cases=[call(1)])
-    assert not grade(exercise, lambda n: (_ for _ in ()).throw(ValueError)).passed
+    assert not grade(exercise, lambda n: None).passed
+    assert not grade(exercise, lambda n: int("x")).passed
 
 
 def test_raised_lets_a_stub_through():
