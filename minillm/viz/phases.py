@@ -160,7 +160,7 @@ def decode_chart(
 ) -> Figure:
     """What a batch buys and costs: tokens/s in all (left) and for each user (right), a line per context.
 
-    steps_per_second: of (batch, context), the learner's own model of a step.
+    steps_per_second: of (batch, context), the learner's own model of a step; NaN where there is none to draw.
     """
     from matplotlib import pyplot
 
