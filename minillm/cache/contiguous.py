@@ -87,13 +87,13 @@ class ContiguousCache(KVCache):
             raise RuntimeError(
                 "update() needs a reserve() before it: the cache does not know where to write."
             )
-        if self._uniform is not None:
-            start, stop = self._uniform, self._reserved
-            self.keys[layer, :, :, start:stop] = keys
-            self.values[layer, :, :, start:stop] = values
-        else:
+        if self._uniform is None:
             self._scatter(layer, keys, values)
-        return self.keys[layer, :, :, : self._reserved], self.values[layer, :, :, : self._reserved]
+        stored = self.keys[layer], self.values[layer]  # [B, K, capacity, E] each
+        if self._uniform is not None:
+            for slab, new in zip(stored, (keys, values), strict=True):
+                slab.narrow(2, self._uniform, new.shape[2]).copy_(new)
+        return stored[0].narrow(2, 0, self._reserved), stored[1].narrow(2, 0, self._reserved)
 
     def commit(self) -> None:
         self._held = [held + count for held, count in zip(self._held, self._counts, strict=True)]

@@ -12,7 +12,6 @@ from torch import Tensor
 from minillm.errors import ModelNotFound, UnsafeCheckpoint, UnsupportedDtype
 from minillm.models.config import ModelConfig
 from minillm.models.locate import converted_folder, locate
-from minillm.models.rope import inverse_frequencies
 from minillm.models.tokenizer import Tokenizer, read_eos_ids
 from minillm.models.transformer import Transformer
 from minillm.models.weights import lay_out_for_streaming, read_safetensors, to_state
@@ -56,8 +55,7 @@ def build(config: ModelConfig, state: dict[str, Tensor], device: torch.device | 
     model.load_state_dict(state, assign=True)
     if config.tied_embeddings:
         model.unembedding.weight = model.embedding.weight
-    model.inverse_frequencies = inverse_frequencies(config).to(device)
-    model.requires_grad_(False).eval()
+    model.to(device).requires_grad_(False).eval()  # the buffers; the weights are there already
     lay_out_for_streaming(model)
     return model
 

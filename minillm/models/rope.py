@@ -12,7 +12,7 @@ from minillm.models.config import ModelConfig, RopeScaling
 
 def inverse_frequencies(config: ModelConfig) -> Tensor:
     """theta^(-2i/E) for i < E/2, float32 [E/2], Llama-3 scaling applied."""
-    exponents = torch.arange(0, config.head_width, 2, dtype=torch.float32) / config.head_width
+    exponents = torch.arange(0, config.head_width, 2, dtype=torch.float32, device="cpu") / config.head_width
     frequencies = 1.0 / (config.rope_theta**exponents)
     if config.rope_scaling is None:
         return frequencies
