@@ -40,6 +40,12 @@ def run(notebook: Path, home: Path, strict: bool) -> subprocess.CompletedProcess
     return subprocess.run(command, env=environment, capture_output=True, text=True, encoding="utf-8")
 
 
+def report(ran: subprocess.CompletedProcess) -> str:
+    """The first failures, where the cause is, and the last lines."""
+    text = ran.stdout + ran.stderr
+    return text if len(text) < 6000 else f"{text[:5000]}\n[...]\n{text[-1000:]}"
+
+
 def exercises_in(notebook: Path) -> set[str]:
     return set(re.findall(r'check\(\\"(\d\d\.\w+)\\"', notebook.read_text(encoding="utf-8")))
 
@@ -59,14 +65,14 @@ def test_committed_notebooks_are_what_their_sources_make():
 def test_unsolved_lab_runs_to_its_end(lab, tmp_path):
     (notebook,) = (lab / "labs").glob("*.ipynb")
     ran = run(notebook, tmp_path, strict=False)
-    assert ran.returncode == 0, ran.stdout[-6000:]
+    assert ran.returncode == 0, report(ran)
     assert states(tmp_path) == dict.fromkeys(exercises_in(notebook), "not attempted")
 
 
 def test_solved_lab_passes_every_check(lab, tmp_path):
     (notebook,) = (lab / "solutions").glob("*.ipynb")
     ran = run(notebook, tmp_path, strict=True)
-    assert ran.returncode == 0, ran.stdout[-6000:]
+    assert ran.returncode == 0, report(ran)
     assert states(tmp_path) == dict.fromkeys(exercises_in(notebook), "passed")
 
 
@@ -76,6 +82,6 @@ def test_unsolved_lab_fails_under_strictness_and_names_each_exercise(lab, tmp_pa
     if not exercises:
         pytest.skip("this lab has no exercises")
     ran = run(notebook, tmp_path, strict=True)
-    assert ran.returncode == 1, ran.stdout[-6000:]
+    assert ran.returncode == 1, report(ran)
     plain = re.sub(r"\x1b\[[\d;]*m", "", ran.stdout)
-    assert set(re.findall(r"ExerciseNotPassed: ○ (\S+): not attempted", plain)) == exercises, plain[-6000:]
+    assert set(re.findall(r"ExerciseNotPassed: ○ (\S+): not attempted", plain)) == exercises, report(ran)
