@@ -4,9 +4,9 @@
 # **The question.** "Every LLM server keeps a KV cache. What is in it, why may it be kept, and what does it
 # cost?"
 #
-# The answer should take a minute. Then come ten minutes of follow-ups, and most candidates lose the thread
-# at the second one. In this lab you build the cache that answers them: your own code will make a small
-# model write, token for token what it writes without a cache. Plan 40 minutes.
+# The answer should take a minute. Then come ten minutes of follow-ups. In this lab you build the cache that
+# answers them: your own code will make a small model write, token for token what it writes without a cache.
+# Plan 40 minutes.
 
 # %%
 import random
@@ -61,9 +61,9 @@ predict("01.equal_memory", "Llama-3-8B in bf16: how many tokens weigh as much as
 #
 # Attention lets token `i` read the tokens `j <= i`. So what a layer puts out at position `i` depends on
 # tokens `0..i` only, and so do the next layer's key and value there. By induction over the layers: **a
-# token that comes later changes no key and no value that exists.** That is the whole licence for the cache.
+# token that comes later changes no key and no value that exists.** That is the whole license for the cache.
 #
-# A licence has conditions. Below, the keys of all layers are computed twice, before and after an edit.
+# A license has conditions. Below, the keys of all layers are computed twice, before and after an edit.
 # First the plain forward pass, short enough to read: it is the model's own, with the mask in our hands.
 
 # %%
@@ -171,9 +171,9 @@ print(f"tiny, float32: {kv_bytes_of(config, 4)} bytes; allocated: {ContiguousCac
 reveal("01.token_bytes", kv_bytes_of(model_config("llama-2-7b")))
 
 # %% [markdown]
-# Look at the two 7-8B models. Llama-3-8B is the larger model and takes a quarter of the cache, for one
-# reason: 8 KV heads instead of 32. And the 70B takes less than the 13B. Size of model and size of cache are
-# different questions.
+# Compare Llama-2-7B with Llama-3-8B. The second is the larger model and takes a quarter of the cache, for
+# one reason: 8 KV heads instead of 32. And the 70B takes less than the 13B. Size of model and size of cache
+# are different questions.
 
 # %% [markdown]
 # ## Build 2: one step of attention
