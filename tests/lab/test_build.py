@@ -43,6 +43,11 @@ def test_two_builds_are_the_same_bytes():
     assert build(SOURCE, URL) == build(SOURCE, URL)
 
 
+def test_opening_and_saving_in_jupyter_changes_no_byte():
+    for text in build(SOURCE, URL):
+        assert nbformat.writes(nbformat.reads(text, as_version=4)) + "\n" == text
+
+
 def test_nothing_of_the_notebook_depends_on_jupytext_or_the_machine():
     solved, _ = notebooks()
     assert set(solved["metadata"]) == {"kernelspec", "language_info"}

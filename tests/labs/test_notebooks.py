@@ -34,7 +34,9 @@ def run(notebook: Path, home: Path, strict: bool) -> subprocess.CompletedProcess
     """nbval's verdict on one notebook: lax, so a cell fails by raising only."""
     environment = os.environ | {"MINILLM_HOME": str(home), "OMP_NUM_THREADS": "1"}
     environment["MINILLM_STRICT"] = "1" if strict else "0"
-    alone = ["-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(notebook.parent), "-c", os.devnull]
+    settings = notebook.parent / "pytest.ini"  # not the repository's own
+    settings.write_text("[pytest]\n", encoding="utf-8")
+    alone = ["-p", "no:cacheprovider", "-p", "no:xdist", "-c", str(settings)]
     nbval = ["--nbval-lax", "--nbval-current-env", "--nbval-cell-timeout", "300", "--tb=short", "-q"]
     command = [sys.executable, "-m", "pytest", *alone, *nbval, str(notebook)]
     return subprocess.run(command, env=environment, capture_output=True, text=True, encoding="utf-8")
