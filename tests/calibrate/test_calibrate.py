@@ -158,6 +158,13 @@ def test_another_machine_is_measured_anew(
     assert current_calibration() is sample
 
 
+def test_the_identity_names_this_process(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 7)
+    identity = module._identity("cpu")
+    assert (identity["threads"], identity["device"]) == (7, "cpu")
+    assert identity["versions"]["torch"] == torch.__version__
+
+
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"cpu": 3}', '{"cpu": {"machine": "x"}}', "\x00"])
 def test_a_damaged_file_counts_as_none(own_home: Path, damage: str) -> None:
     (own_home / "calibration.json").write_text(damage, encoding="utf-8")
