@@ -21,8 +21,8 @@ class Calibration(Roofline):
     """What one device of one machine can do. Bounds (ridge, roofline, decode_ceiling) come from Roofline.
 
     read_bandwidth: bytes/s. matmul: FLOP/s by dtype name. step_overhead, layer_overhead: seconds a decode
-    step costs whatever its model's size, and seconds each layer adds to that. spread: for each figure the
-    median of its tries over the best; 1 means a quiet machine.
+    step costs whatever its model's size, and seconds each layer adds to that. spread: by figure, the
+    median try's rate over the best one's; 1 means a quiet machine.
     """
 
     machine: str
@@ -63,12 +63,13 @@ def calibrate(device: str = "cpu", keep: bool = True) -> Calibration:
     step, layer = machine.step_overhead(target)
     spread = {"read_bandwidth": bandwidth.median / bandwidth.best}
     spread |= {dtype: rate.median / rate.best for dtype, rate in rates.items()}
+    spread["layer_overhead"] = min(1.0, layer.best / layer.median) if layer.median else 1.0
     result = Calibration(
         **_identity(device),
         read_bandwidth=bandwidth.best,
         matmul={dtype: rate.best for dtype, rate in rates.items()},
-        step_overhead=step.median,
-        layer_overhead=layer.median,
+        step_overhead=step.best,
+        layer_overhead=layer.best,
         date=date.today().isoformat(),
         spread={name: round(value, 3) for name, value in spread.items()},
     )
@@ -116,7 +117,7 @@ def table(calibration: Calibration) -> str:
     ]
     noisy = [name for name, ratio in calibration.spread.items() if ratio < 0.8]
     if noisy:
-        lines.append(f"Noisy: the median try of {', '.join(noisy)} is more than 20% below the best.")
+        lines.append(f"Noisy: the median try of {', '.join(noisy)} is more than 20% slower than the best.")
     config = model_config("smollm2-135m")
     for dtype, width in (("float32", 4), ("bfloat16", 2)):
         ceiling = calibration.decode_ceiling(config.parameters() * width)

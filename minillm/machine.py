@@ -1,6 +1,6 @@
 """What a machine can do, measured in a few seconds: bytes read, matrix products, a decode step's fixed cost.
 
-A roof is the best of several tries, since noise only ever slows; a cost one pays each step is a median.
+A figure is the best of several tries, since noise only ever slows; the median beside it tells how noisy.
 """
 
 from __future__ import annotations

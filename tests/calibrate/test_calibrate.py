@@ -58,7 +58,8 @@ def test_figures_are_positive_and_within_physics(measured: Calibration) -> None:
     assert 1e8 < measured.matmul["float32"] < 1e16
     assert 0 <= measured.step_overhead < 1
     assert 0 < measured.layer_overhead < 1
-    assert all(0 < ratio <= 1 for ratio in measured.spread.values())
+    assert {"read_bandwidth", "float32", "layer_overhead"} <= set(measured.spread)
+    assert all(0 <= ratio <= 1 for ratio in measured.spread.values())
 
 
 def test_bounds_follow_from_the_figures(sample: Calibration) -> None:
