@@ -20,6 +20,7 @@ FLOORS = {
     "models": 3,
     "decoding": 4,
     "hardware": 4,
+    "evaluate": 5,
     "machine": 5,
     "world": 5,
     "calibrate": 6,
