@@ -1,70 +1,75 @@
-"""Training text: stories with questions on the way and at the end, as tokens and loss weights."""
+"""Documents as tokens and loss weights, and the curriculum that says which documents come when."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
+from documents import Document, story_document
+from drills import KINDS, drill, word_list
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from minillm.world.stories import Question, Size, StoryWorld
+from minillm.world import SIZES, Size
 
-ANSWER_WEIGHT, TEXT_WEIGHT = 1.0, 0.1
-SHARES = {"place": 0.4, "holder": 0.25, "person": 0.2, "stated": 0.15}
-QUESTIONS = 7  # a document's
-
-
-class Document(NamedTuple):
-    """A text, and where its answers stand: character spans that include the full stop."""
-
-    text: str
-    answers: list[tuple[int, int]]
+# Training draws its seeds from the first ten million; evaluation from there on.
+SEEDS = 10_000_000
 
 
-def document(world: StoryWorld, size: Size, rng: random.Random) -> Document:
-    """One story; a quarter of its events are followed by a question, the rest of the questions end it."""
-    story = world.begin(size)
-    parts, answers, told, asked = list(story.sentences), [], len(story.sentences), 0
-    for event in range(size.events + QUESTIONS):
-        if event < size.events:
-            world.advance(story)
-            parts += story.sentences[told:]
-            told = len(story.sentences)
-        interrupts = event >= 1 and asked < 3 and rng.random() < 0.25
-        if asked < QUESTIONS and (interrupts or event >= size.events):
-            question = choose(story.questions(), rng)
-            start = len(" ".join(parts)) + len(question.text) + 2
-            answers.append((start, start + len(question.answer) + 1))
-            parts.append(f"{question.text} {question.answer}.")
-            asked += 1
-    return Document(" ".join(parts), answers)
+class Stage(NamedTuple):
+    """A stage ends when `enough` of its answers are right, or after `most` steps."""
+
+    name: str
+    rows: int
+    drills: float  # share of the steps that are drills; the others are stories
+    sizes: tuple[Size, ...]
+    text_weight: float  # of the story's own words; an answer's is 1
+    enough: float
+    most: int
 
 
-def choose(questions: Sequence[Question], rng: random.Random) -> Question:
-    """One question, its difficulty drawn first."""
-    kinds = sorted({question.difficulty for question in questions})
-    kind = rng.choices(kinds, [SHARES[kind] for kind in kinds])[0]
-    return rng.choice([question for question in questions if question.difficulty == kind])
+# The story's words are random names and places: their loss is noise, and it kept models of this size from
+# ever tying a question to its fact. So they count for nothing until the questions are mastered.
+STAGES = (
+    Stage("lists", 48, 0.0, (), 0.0, 0.8, 600),
+    Stage("drills", 32, 1.0, (), 0.0, 0.93, 300),
+    Stage("facts", 24, 0.5, (Size(3, 4, 2, 0),), 0.0, 0.93, 150),
+    Stage("events", 24, 0.25, (Size(3, 3, 1, 2), Size(3, 3, 1, 4), Size(3, 2, 1, 6)), 0.0, 0.93, 200),
+)
+LAST = Stage("stories", 24, 0.1, SIZES, 0.1, 2.0, 0)  # as many steps as are asked for
 
 
-def batch(tokenizer: Tokenizer, seed: int, size: Size, rows: int) -> tuple[Tensor, Tensor]:
-    """Tokens [rows, S], right padded with the end token, and loss weights [rows, S], 0 on padding.
+class Batch(NamedTuple):
+    """Tokens [rows, S], right padded with the end token, and loss weights [rows, S], 0 on padding."""
 
-    All rows are stories of one size, so that there is little padding.
-    """
-    rng = random.Random(seed)
-    documents = [document(StoryWorld(seed * rows + row, training=True), size, rng) for row in range(rows)]
-    encoded = tokenizer.encode_batch([item.text for item in documents])
+    tokens: Tensor
+    weights: Tensor
+
+
+def make_batch(tokenizer: Tokenizer, step: int, stage: Stage, seed: int) -> Batch:
+    """The documents of one step, all of one kind and size, so that there is little padding."""
+    first = (seed * 100_000 + step) * 64 % SEEDS
+    rng = random.Random(first)
+    if not stage.sizes and not stage.drills:
+        documents = [word_list(rng) for _ in range(stage.rows)]
+    elif rng.random() < stage.drills:
+        kind = KINDS[step % len(KINDS)]
+        documents = [drill(kind, rng) for _ in range(stage.rows)]
+    else:
+        size = stage.sizes[step % len(stage.sizes)]
+        documents = [story_document(first + row, size) for row in range(stage.rows)]
+    return collate(tokenizer, documents, stage.text_weight)
+
+
+def collate(tokenizer: Tokenizer, documents: list[Document], text_weight: float) -> Batch:
+    encoded = tokenizer.encode_batch([document.text for document in documents])
     longest = max(len(item.ids) for item in encoded) + 1
-    tokens = torch.zeros(rows, longest, dtype=torch.long)
-    weights = torch.zeros(rows, longest)
-    for row, (item, source) in enumerate(zip(encoded, documents, strict=True)):
-        count = len(item.ids)
-        tokens[row, :count] = torch.tensor(item.ids)
-        weights[row, 1 : count + 1] = TEXT_WEIGHT
-        for start, stop in source.answers:
-            weights[row, item.char_to_token(start) : item.char_to_token(stop - 1) + 1] = ANSWER_WEIGHT
-    return tokens, weights
+    tokens = torch.zeros(len(documents), longest, dtype=torch.long)
+    weights = torch.zeros(len(documents), longest)
+    for row, (item, document) in enumerate(zip(encoded, documents, strict=True)):
+        tokens[row, : len(item.ids)] = torch.tensor(item.ids)
+        weights[row, 1 : len(item.ids) + 1] = text_weight
+        for start, stop in document.answers:
+            weights[row, item.char_to_token(start) : item.char_to_token(stop - 1) + 1] = 1.0
+    return Batch(tokens, weights)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import random
-
-from batches import document
+from documents import story_document
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
-from minillm.world.stories import Size, StoryWorld, words
+from minillm.world.stories import Size, words
 
 END = "<|end|>"  # begins and ends a document; id 0
 
@@ -25,8 +23,7 @@ def make_tokenizer(stories: int = 4000) -> Tokenizer:
     )
     # The words themselves besides: rare pairs must not leave a word in two tokens.
     listed = " ".join(["", *(word for group in vars(words()).values() for word in group)])
-    rng = random.Random(0)
-    corpus = (document(StoryWorld(seed, training=True), Size(), rng).text for seed in range(stories))
+    corpus = (story_document(seed, Size()).text for seed in range(stories))
     tokenizer.train_from_iterator([*corpus, *[listed] * 50], trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{END} $A", special_tokens=[(END, tokenizer.token_to_id(END))]

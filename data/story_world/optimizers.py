@@ -45,6 +45,11 @@ def make_optimizers(model: nn.Module, lr: float) -> list[torch.optim.Optimizer]:
     return [Muon(matrices, lr), torch.optim.AdamW(others, lr, betas=(0.9, 0.98), weight_decay=0.0)]
 
 
-def learning_rate(step: int, steps: int, peak: float, warmup: int = 100) -> float:
-    """Linear warm-up, flat, then linear to nothing over the last 40%."""
-    return peak * min(1.0, (step + 1) / warmup, (steps - step) / (0.4 * steps))
+def warmed(step: int, warmup: int = 50) -> float:
+    """Factor of the learning rate: linear from nothing, then 1."""
+    return min(1.0, (step + 1) / warmup)
+
+
+def decayed(step: int, steps: int) -> float:
+    """Factor of the learning rate over the last stage: 1, then linear to nothing over its last 60%."""
+    return min(1.0, (steps - step) / (0.6 * steps))

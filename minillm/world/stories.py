@@ -114,7 +114,8 @@ class StoryWorld:
             if takers:
                 story.holder[thing] = rng.choice(takers)
                 story.color[thing] = rng.choice(known.colors)
-                story.sentences.append(f"{story.holder[thing]} has a {story.color[thing]} {thing}.")
+                story.sentences.append(f"The {thing} is {story.color[thing]}.")
+                story.sentences.append(f"The {thing} is with {story.holder[thing]}.")
         rng.shuffle(story.sentences)
         return story
 

@@ -20,8 +20,10 @@ def read(sentences):
             fixture[match[1]] = match[2]
         elif match := re.fullmatch(r"(\w+) is in the (\w+)\.", sentence):
             place[match[1]] = match[2]
-        elif match := re.fullmatch(r"(\w+) has a (\w+) (\w+)\.", sentence):
-            holder[match[3]], color[match[3]] = match[1], match[2]
+        elif match := re.fullmatch(r"The (\w+) is with (\w+)\.", sentence):
+            holder[match[1]] = match[2]
+        elif match := re.fullmatch(r"The (\w+) is (\w+)\.", sentence):
+            color[match[1]] = match[2]
         elif match := re.fullmatch(r"(\w+) goes to the (\w+)\.", sentence):
             assert place[match[1]] != match[2], "a walk must lead somewhere else"
             place[match[1]] = match[2]
