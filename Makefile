@@ -9,7 +9,7 @@ LAB_FLAGS ?=
 TEST_FLAGS ?= -n 2 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab my test lint notebooks html models bench clean
+.PHONY: help setup lab my test lint notebooks html colab instructor models bench clean
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -39,6 +39,12 @@ notebooks: setup ## Write the notebooks in solutions/ and labs/ from their sourc
 
 html: setup ## Run the solved notebooks and write them as pages to build/html
 	$(VENV) -m minillm.lab.build --html
+
+colab: setup ## Run lab 01 under the versions that Colab ships, in an environment of its own
+	$(VENV) tests/colab/run.py 01
+
+instructor: setup ## Try nbgrader's way from release to grade, in an environment of its own
+	$(VENV) tests/instructor/run.py
 
 models: setup ## Train the shipped models anew (hours on two cores)
 	$(VENV) data/story_world/train.py tokenizer
