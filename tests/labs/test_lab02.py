@@ -196,8 +196,13 @@ def report(slip: str):
             )
             tpots.append((stamps[-1] - start) / count)
         middle = statistics.mean if slip == "mean for median" else statistics.median
-        first = requests[0][1][0] if slip == "throughput without the wait" else requests[0][0]
-        last = max(stamps[-1] for _, stamps in requests)
+        first, last = min(sent for sent, _ in requests), max(stamps[-1] for _, stamps in requests)
+        if slip == "throughput without the wait":
+            first = min(stamps[0] for _, stamps in requests)
+        if slip == "begins with the list":
+            first = requests[0][0]
+        if slip == "ends with the list":
+            last = requests[-1][1][-1]
         return {
             "ttft_p50": middle(waits),
             "itl_p50": middle(gaps),
@@ -229,7 +234,8 @@ def test_latency_report_wrong_answers(named: str) -> None:
 
 
 def test_latency_report_wrong_without_a_name() -> None:
-    assert diagnosis("latency_report", report("largest for p99")) == ("wrong value", None)
+    for slip in ("largest for p99", "begins with the list", "ends with the list"):
+        assert diagnosis("latency_report", report(slip)) == ("wrong value", None), slip
     state, _ = diagnosis("latency_report", lambda requests: list(report("none")(requests).values()))
     assert state == "wrong shape or type"
 

@@ -57,8 +57,8 @@ LATENCY = Exercise(
         call([(0.0, [0.5, 0.6, 0.7, 1.1])], name="one request, a stutter at its end"),
         call([(2.0, [2.4, 2.5]), (2.1, [2.9, 3.0, 3.2, 3.3])], name="two requests, sent at 2.0 s and 2.1 s"),
         call(
-            [(10.0, [10.2, 10.25, 10.3]), (10.0, [10.9, 10.92]), (11.0, [11.1, 11.5, 11.6, 11.8, 11.9])],
-            name="three requests of different lengths",
+            [(11.0, [11.1, 11.5, 11.6, 11.8, 11.9]), (10.0, [10.2, 10.25, 10.3]), (10.0, [10.9, 10.92])],
+            name="three requests of different lengths, the last one sent comes first in the list",
         ),
     ],
     misconceptions=[
