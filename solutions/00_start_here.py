@@ -150,7 +150,7 @@ print(
     f"{llama.parameters():,} weights of 2 bytes, {h100.read_bandwidth / 1e12} TB/s: "
     f"{on_h100:.0f} tokens/s at most"
 )
-reveal("00.llama_on_h100", on_h100)
+reveal("00.llama_on_h100", on_h100, how="derived")
 
 # %% [markdown]
 # ## See: this machine

@@ -168,7 +168,7 @@ for name, published in published_models().items():
 print(f"tiny, float32: {kv_bytes_of(config, 4)} bytes; allocated: {ContiguousCache(config, 1, 1).nbytes}")
 
 # %%
-reveal("01.token_bytes", kv_bytes_of(model_config("llama-2-7b")))
+reveal("01.token_bytes", kv_bytes_of(model_config("llama-2-7b")), how="derived")
 
 # %% [markdown]
 # Compare Llama-2-7B with Llama-3-8B. The second is the larger model and takes a quarter of the cache, for
@@ -450,7 +450,7 @@ show(
 )
 
 # %%
-reveal("01.equal_flops", equal_flops)
+reveal("01.equal_flops", equal_flops, how="derived")
 
 # %% [markdown]
 # `24d² = 4td` gives `t = 6d`, with or without the cache. Below that, "attention is the bottleneck" is not a
@@ -465,14 +465,14 @@ models = {name: (kv_bytes_of(model_config(name)), 2 * model_config(name).paramet
 show(
     draw.cache_size(models, [2**power for power in range(9, 22)]),
     alt="Cache size in GiB against tokens held, four models, with a dot where the cache weighs as "
-    "much as the weights: about 26 thousand tokens for Llama-2-7B, 123 thousand for Llama-3-8B.",
+    "much as the weights: about 26 thousand tokens for Llama-2-7B, 122 thousand for Llama-3-8B.",
 )
 for name, (per_token, weights) in models.items():
     print(f"{name:13} weights {weights / 2**30:6.1f} GiB = the cache of {weights / per_token:9,.0f} tokens")
 
 # %%
 per_token, weights = models["llama-3-8b"]
-reveal("01.equal_memory", weights / per_token)
+reveal("01.equal_memory", weights / per_token, how="derived")
 
 
 # %% [markdown]
@@ -675,9 +675,9 @@ predict(f"01.drill_{seed}_equal", "At which context are attention and linear lay
 
 # %%
 per_token = kv_bytes(layers, kv_heads, 128, bits / 8)
-reveal(f"01.drill_{seed}_kib", per_token / 1024)
-reveal(f"01.drill_{seed}_requests", free_gb * 1e9 // (per_token * tokens_each * 1000))
-reveal(f"01.drill_{seed}_equal", 6 * width)
+reveal(f"01.drill_{seed}_kib", per_token / 1024, how="derived")
+reveal(f"01.drill_{seed}_requests", free_gb * 1e9 // (per_token * tokens_each * 1000), how="derived")
+reveal(f"01.drill_{seed}_equal", 6 * width, how="derived")
 
 # %% [markdown]
 # **Grade yourself.** Say the answer again, aloud, from memory. Then tick what you said.

@@ -324,8 +324,9 @@ show(
 # %%
 ridge = h100.ridge("bfloat16")
 crossing = next(n for n in range(1, 4096) if np.divide(*my_step(llama, 1, n, 0, 2)) >= ridge)
-reveal("02.prefill_tokens", crossing)
-reveal("02.h100_ceiling", my_ceiling(llama.parameters() * 2, kv, 1000, 1, h100.read_bandwidth))
+reveal("02.prefill_tokens", crossing, how="derived")
+h100_ceiling = my_ceiling(llama.parameters() * 2, kv, 1000, 1, h100.read_bandwidth)
+reveal("02.h100_ceiling", h100_ceiling, how="derived")
 
 # %% [markdown]
 # The two curves part after a few dozen tokens. More prompt tokens share the weights *and* the keys and
@@ -379,7 +380,7 @@ for name, served in groups.items():
 # tokens. Who is better off in the batch, who is worse off, and what would each report as tokens per second?
 #
 # The purple bars are why TTFT is not prefill: **TTFT = queue + tokenize + prefill**, and on a busy server
-# the queue is the largest of the three.
+# the queue can be the largest of the three.
 
 # %% [markdown]
 # ## See: what a batch earns and costs

@@ -74,7 +74,7 @@ def _keep_points(lab: str, points: list[str], ticked: set[int]) -> str:
 
     def change(progress: store.Progress) -> None:
         missed = [point for position, point in enumerate(points) if position not in made]
-        store.entry(progress, "defences", lab).update(
+        store.entry(progress, "defenses", lab).update(
             made=len(made), of=len(points), missed=missed, judged=store.now()
         )
 

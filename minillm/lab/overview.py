@@ -54,7 +54,7 @@ def _row(lab: str, kept: store.Progress) -> tuple[str, ...]:
     done = ", ".join(f"{SIGNS.get(state, '○')} {name}" for name, state in _states(lab, kept)) or "none"
     revealed = [entry for entry in _of(kept, "predictions", lab) if "ratio" in entry]
     good = sum(entry["ratio"] <= 2 for entry in revealed if isinstance(entry["ratio"], (int, float)))
-    judged: Any = kept["defences"].get(lab)
+    judged: Any = kept["defenses"].get(lab)
     defended = f"{judged.get('made')} of {judged.get('of')} points" if isinstance(judged, dict) else "no"
     return lab, done, f"{good} of {len(revealed)}", "yes" if lab in kept["answers"] else "no", defended
 

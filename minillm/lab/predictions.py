@@ -40,13 +40,16 @@ def predict(prediction_id: str, question: str, unit: str = "", value: float | st
         )
 
 
-def reveal(prediction_id: str, measured: float) -> None:
-    """Show what was measured beside what was predicted, the ratio and what it says about the mental model."""
+def reveal(prediction_id: str, measured: float, how: str = "measured") -> None:
+    """Show the figure beside the prediction, their ratio and what it says about the mental model.
+
+    how: where the figure comes from, as the line says it: "measured", or "derived" for arithmetic.
+    """
     question, unit = _asked.get(prediction_id, ("", ""))
     measured = float(measured)
     value = _kept(prediction_id)
     if value is None:
-        say(f"{prediction_id}: measured {quantity(measured, unit)}. You made no prediction this time.")
+        say(f"{prediction_id}: {how} {quantity(measured, unit)}. You made no prediction this time.")
         return
     ratio, verdict = judge(value, measured)
 
@@ -56,7 +59,7 @@ def reveal(prediction_id: str, measured: float) -> None:
 
     store.update(change)
     off = "exactly right" if ratio == 1 else f"off by {ratio:.2g}x" if math.isfinite(ratio) else "no ratio"
-    text = f"predicted {quantity(value, unit)}, measured {quantity(measured, unit)}: {off}, {verdict}."
+    text = f"predicted {quantity(value, unit)}, {how} {quantity(measured, unit)}: {off}, {verdict}."
     head = f"{escape(question)} " if question else ""
     show_html(f"<p>{head}<b>{escape(text[0].upper() + text[1:])}</b></p>", f"{prediction_id}: {text}")
 

@@ -24,7 +24,7 @@ _HEADER = (
     "# Your progress in the minillm labs: checks, predictions, answers. Yours to read and to edit.\n"
     "# Delete this file to start afresh. MINILLM_HOME moves it.\n"
 )
-_SECTIONS = ("exercises", "hints", "predictions", "answers", "defences")
+_SECTIONS = ("exercises", "hints", "predictions", "answers", "defenses")
 Progress = dict[str, dict[str, Any]]
 
 

@@ -114,6 +114,15 @@ def test_prediction_is_kept_then_judged(capsys):
     assert kept["measured"] == 30_000 and kept["ratio"] == 2.5 and kept["question"] == "How fast?"
 
 
+def test_a_derived_figure_is_not_called_measured(capsys):
+    reveal("01.bytes", 512, how="derived")
+    predict("01.bytes", "How many?", "KiB", value=500)
+    reveal("01.bytes", 512, how="derived")
+    said = capsys.readouterr().out
+    assert "01.bytes: derived 512" in said and "predicted 500 KiB, derived 512 KiB" in said
+    assert "measured" not in said
+
+
 def test_a_prediction_may_change_until_it_is_revealed(capsys):
     predict("01.speed", "How fast?", "tok/s", value=10)
     predict("01.speed", "How fast?", "tok/s", value=20)
@@ -139,7 +148,7 @@ def test_a_prediction_that_is_no_number_is_not_kept(capsys):
     assert "Not kept" in capsys.readouterr().out and read()["predictions"] == {}
 
 
-def test_first_answer_comes_back_in_the_defence(capsys):
+def test_first_answer_comes_back_in_the_defense(capsys):
     say_first("01")
     assert "say_first" in capsys.readouterr().out
     say_first("01", "  It trades memory for time.  ")
@@ -148,7 +157,7 @@ def test_first_answer_comes_back_in_the_defence(capsys):
     assert "It trades memory for time." in said and "0: the trade" in said
     defend("01", ["the trade", "the formula"], ticked=[1, 7])
     assert "Kept: 1 of 2 points." in capsys.readouterr().out
-    kept = read()["defences"]["01"]
+    kept = read()["defenses"]["01"]
     assert kept["made"] == 1 and kept["of"] == 2 and kept["missed"] == ["the trade"]
 
 
@@ -173,6 +182,6 @@ def test_progress_shows_all(capsys):
 def test_progress_survives_a_file_edited_into_nonsense(own_home, capsys):
     own_home.mkdir()
     nonsense = "exercises: {93.a: x, 93.b: {state: odd}}\npredictions: {93.c: {ratio: much}, 5: 6}\n"
-    (own_home / "progress.yaml").write_text(nonsense + "defences: {'93': 1}\n", encoding="utf-8")
+    (own_home / "progress.yaml").write_text(nonsense + "defenses: {'93': 1}\n", encoding="utf-8")
     progress()
     assert "93 | ○ a, ○ b" in capsys.readouterr().out
