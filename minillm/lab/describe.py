@@ -65,6 +65,8 @@ def _one_line(value: Any) -> str:
     if isinstance(value, (list, tuple)) and len(value) <= _SMALL:
         inside = ", ".join(brief(item) for item in value)
         return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
+    if isinstance(value, dict) and len(value) <= _SMALL:
+        return "{" + ", ".join(f"{brief(key)}: {brief(item)}" for key, item in value.items()) + "}"
     if callable(value) and hasattr(value, "__name__"):
         return value.__name__
     return _shortened.repr(value).replace("\n", " ")

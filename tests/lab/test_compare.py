@@ -201,4 +201,5 @@ def test_brief_is_one_short_line(value):
 def test_brief_shows_small_arrays_and_sizes_of_large_ones():
     assert brief(torch.tensor([1.0, 2.5])) == "tensor([1, 2.5])"
     assert brief(torch.zeros(4, 5)) == "tensor[4, 5]"
+    assert brief({"out": torch.zeros(4, 5), "n": 2}) == "{'out': tensor[4, 5], 'n': 2}"
     assert brief(np.float64(0.1)) == "0.1" and brief(test_brief_is_one_short_line).startswith("test_brief")
