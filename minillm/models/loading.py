@@ -78,7 +78,7 @@ def read_config(folder: Path, name: str) -> ModelConfig:
 
 
 def checked_device(device: torch.device | str) -> torch.device:
-    """Raises UnsupportedDtype's sibling error in one line where the machine has no such device."""
+    """The device asked for. Raises UnsupportedDtype where torch has no such device on this machine."""
     target = torch.device(device)
     present = {
         "cpu": True,

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 # Okabe and Ito's palette ("Color Universal Design", 2008): told apart with any common color blindness. Those
-# that appear together differ in luminance too, so that a grey print still reads.
+# that appear together differ in luminance too, so that a gray print still reads.
 COLORS = {
     "prefill": "#0072B2",  # blue
     "decode": "#E69F00",  # orange
     "waiting": "#CC79A7",  # purple
-    "free": "#E5E5E5",  # light grey
+    "free": "#E5E5E5",  # light gray
     "shared": "#009E73",  # green
-    "reference": "#5F5F5F",  # dark grey: what a peer or a bound does
+    "reference": "#5F5F5F",  # dark gray: what a peer or a bound does
     "accent": "#D55E00",  # vermilion: the one thing to look at
 }
 

@@ -91,7 +91,7 @@ def test_lines_and_bars_stand_out_from_the_white_background():
         assert contrast >= (1.2 if name == "free" else 2.0), (name, contrast)
 
 
-def test_prefill_and_decode_differ_in_a_grey_print():
+def test_prefill_and_decode_differ_in_a_gray_print():
     light, dark = luminance(COLORS["decode"]), luminance(COLORS["prefill"])
     assert (light + 0.05) / (dark + 0.05) > 2
 
