@@ -46,6 +46,15 @@ def test_tiny_answers_well():
         assert card["exact_match"][difficulty] >= floor
 
 
+def test_the_draft_is_worse_where_things_change_hands():
+    scores = {}
+    for name in ("tiny", "tiny-draft"):
+        card = json.loads((data_dir() / "models" / name / "card.json").read_text(encoding="utf-8"))
+        scores[name] = card["exact_match"]
+    assert scores["tiny-draft"]["holder"] < scores["tiny"]["holder"] - 0.02
+    assert scores["tiny-draft"]["place"] < scores["tiny"]["place"] - 0.05
+
+
 def test_both_share_one_tokenizer():
     texts = [(data_dir() / "models" / n / "tokenizer.json").read_text() for n in ("tiny", "tiny-draft")]
     assert texts[0] == texts[1]
