@@ -40,33 +40,34 @@ def kind(value: Any) -> str:
     return type(value).__name__
 
 
-def brief(value: Any) -> str:
-    """A value as one short line."""
+def brief(value: Any, depth: int = 3) -> str:
+    """A value as one short line; `depth` levels of lists and dicts are opened, since one may hold itself."""
     try:
-        text = _one_line(value)
+        text = _one_line(value, depth)
     except Exception:  # a learner's object may fail even in its own repr
         text = f"<{type(value).__name__}>"
     return text if len(text) <= _WIDTH else text[: _WIDTH - 1] + "…"
 
 
-def _one_line(value: Any) -> str:
+def _one_line(value: Any, depth: int) -> str:
     if isinstance(value, bool) or value is None:
         return repr(value)
     if isinstance(value, float):
         return format(value, ".7g")
     if (is_torch(value) or is_numpy(value)) and len(value.shape) == 0:
-        return _one_line(value.item())
+        return _one_line(value.item(), depth)
     if is_array(value):
         size = 1
         for side in value.shape:
             size *= side
         name = "tensor" if is_torch(value) else "array"
         return f"{name}({_rounded(value.tolist())})" if size <= _SMALL else f"{name}{list(value.shape)}"
-    if isinstance(value, (list, tuple)) and len(value) <= _SMALL:
-        inside = ", ".join(brief(item) for item in value)
+    if isinstance(value, (list, tuple)) and len(value) <= _SMALL and depth:
+        inside = ", ".join(brief(item, depth - 1) for item in value)
         return f"[{inside}]" if isinstance(value, list) else f"({inside}{',' if len(value) == 1 else ''})"
-    if isinstance(value, dict) and len(value) <= _SMALL:
-        return "{" + ", ".join(f"{brief(key)}: {brief(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, dict) and len(value) <= _SMALL and depth:
+        inside = ", ".join(f"{brief(key)}: {brief(item, depth - 1)}" for key, item in value.items())
+        return f"{{{inside}}}"
     if callable(value) and hasattr(value, "__name__"):
         return value.__name__
     return _shortened.repr(value).replace("\n", " ")
