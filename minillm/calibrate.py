@@ -52,7 +52,7 @@ class Calibration(Roofline):
 def calibrate(device: str = "cpu", keep: bool = True) -> Calibration:
     """Measure the device, in under ten seconds, and keep the result in `home()/calibration.json`.
 
-    Raises UnsupportedDtype's one line where the machine has no such device.
+    Raises UnsupportedDtype where torch has no such device on this machine.
     """
     from minillm import machine
     from minillm.models.loading import checked_device
@@ -90,7 +90,7 @@ def load_calibration(device: str = "cpu") -> Calibration | None:
 def current_calibration(device: str = "cpu") -> Calibration:
     """The kept calibration if it is of this machine, thread count and torch, else a new one, kept.
 
-    Raises UnsupportedDtype's one line where the machine has no such device.
+    Raises UnsupportedDtype where torch has no such device on this machine.
     """
     kept = load_calibration(device)
     if kept is not None and all(getattr(kept, key) == value for key, value in _identity(device).items()):

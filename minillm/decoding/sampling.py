@@ -12,11 +12,9 @@ from torch import Tensor
 class Sampling:
     """How one request's tokens are chosen. temperature 0 is greedy; the filters apply in the order listed.
 
-    top_k: keep the k most likely tokens. top_p: keep the fewest tokens whose probabilities reach p. min_p:
-    keep
-    tokens at least min_p times as likely as the likeliest. seed: the same seed gives the same tokens,
-    whatever
-    else is in the batch; None draws a fresh one.
+    top_k: keep the k most likely tokens. top_p: keep the fewest tokens whose probabilities reach p.
+    min_p: keep tokens at least min_p times as likely as the likeliest. seed: the same seed gives the same
+    tokens, whatever else is in the batch; None draws a fresh one.
     """
 
     temperature: float = 0.0

@@ -16,9 +16,8 @@ from minillm.models.transformer import Transformer
 class TokenEvent(NamedTuple):
     """One generated token. `text` may be empty: half a character, or what could become a stop string, waits.
 
-    `seconds` since the call; the first event's is the time to first token. `finish`: None, then 'stop'
-    (end token
-    or stop string) or 'length' on the last event.
+    `seconds` since the call; the first event's is the time to first token. `finish`: None, then 'stop' (end
+    token or stop string) or 'length' on the last event.
     """
 
     token: int
