@@ -22,7 +22,9 @@ def targets(root: Path) -> set[str]:
 
 @needs_make
 def test_help_lists_every_target(root: Path) -> None:
-    said = subprocess.run(["make", "--no-print-directory", "help"], cwd=root, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(
+        ["make", "--no-print-directory", "help"], cwd=root, capture_output=True, text=True, check=True
+    ).stdout
     assert {line.split()[1] for line in said.splitlines()} == targets(root)
 
 
