@@ -12,9 +12,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from minillm.world import SIZES, Size
-
-# Training draws its seeds from the first ten million; evaluation from there on.
-SEEDS = 10_000_000
+from minillm.world.evaluate import EVALUATION_SEED
 
 
 class Stage(NamedTuple):
@@ -49,7 +47,7 @@ class Batch(NamedTuple):
 
 def make_batch(tokenizer: Tokenizer, step: int, stage: Stage, seed: int) -> Batch:
     """The documents of one step, all of one kind and size, so that there is little padding."""
-    first = (seed * 100_000 + step) * 64 % SEEDS
+    first = (seed * 100_000 + step) * 64 % EVALUATION_SEED  # evaluation draws from there on
     rng = random.Random(first)
     if not stage.sizes and not stage.drills:
         documents = [word_list(rng) for _ in range(stage.rows)]
